@@ -247,7 +247,8 @@ static void must_be_as_said(const struct mixed_query *mq, const struct mixed_fou
 struct tally {
     int answered, tight, wrong;
     double plans;
-    int own; /* found plans whose meshes differ */
+    int own;    /* found plans whose meshes differ */
+    bool ruled; /* by rules of a user */
 };
 
 static void show_plan(const char *who, const struct found *found)
@@ -301,6 +302,43 @@ static const char *const CAUTIONS[] = {
     "avoid overlap_grad_reduce && dp > 1 \"a, b\"", "# none",
     "avoid fsdp != none || optimizer_offload > 0 \"a, b\""};
 
+/* Rules of a user that look at the number of stages beside what comes before and behind it. */
+static const char *const RULES[] = {
+    "require pp * vpp <= 4",
+    "reject pp > 2 && dist_opt",
+    "require dist_opt || pp < 3",
+    "require dist_opt || vpp == 1",
+    "require dist_opt || recompute != none",
+    "require tp_overlap || dist_opt",
+    "require p2p_overlap == (pp > 2)",
+    "require recompute_layers <= pp",
+    "reject recompute == full && pp % 2 == 0",
+    "require recompute == none || gpus % 4 == 0",
+    "require dp == 1 || pp > 2",
+    "reject overlap_grad_reduce && pp == 2",
+    "require overlap_grad_reduce || p2p_overlap || pp > 3",
+    "reject overlap_param_gather && gpus > 4",
+    "require micro_batches / pp >= 2 || dist_opt",
+    "require optimizer_offload == 0 || pp <= 2",
+    "require cluster.compute_capability >= 9 || !dist_opt || pp == 2",
+    "require cluster.gpus_per_node > 1 || recompute == none || pp == 3",
+    "require fsdp == none || pp * dp < 8",
+    "require 1 / (pp - 2) < 1",
+};
+
+/* Two or three of them more. */
+static void random_rules(struct mixed_query *mq, struct rules *all, struct arena *mem)
+{
+    struct error err = {0};
+    rules_init(all);
+    rules_append(all, mq->rules, mem);
+    for (int i = pick(2, 3); i > 0; i--) {
+        const char *text = ONE_OF(RULES);
+        must(rules_add(all, text, strlen(text), "test", mem, &err), &err);
+    }
+    mq->rules = all;
+}
+
 /* False: no plans to compare, or more than brute force should walk. */
 static bool solve_one(int number, struct tally *t)
 {
@@ -310,7 +348,7 @@ static bool solve_one(int number, struct tally *t)
     struct mixed_reference ref = {.limit = MOST_PLANS};
     struct results results;
     struct limits limits;
-    struct rules cautions;
+    struct rules cautions, rules;
     struct error err = {0};
     random_query(&q);
     q.query.terms.engine =
@@ -320,6 +358,8 @@ static bool solve_one(int number, struct tally *t)
         random_residuals(&q.query);
     must(random_order(CAUTIONS, COUNT(CAUTIONS), &limits, &cautions, &q.mem, &err), &err);
     mq.cautions = &cautions;
+    if (t->ruled)
+        random_rules(&mq, &rules, &q.mem);
     mq.threads = 1 + number % 2;
     ref.limits = mq.limits = &limits;
     mixed_reference_run(&ref, &mq);
@@ -450,6 +490,20 @@ static void best_equal_brute_force(void **state)
     assert_true(i < 60 || (t.answered > i / 2 && t.tight > i / 4));
 }
 
+static void rules_of_a_user_are_kept(void **state)
+{
+    struct tally t = {.ruled = true};
+    (void)state;
+    int i = 0;
+    for (int tried = first_problem; i < problems / 2 && in_time(60); tried++)
+        i += solve_seeded(tried, &t);
+    print_message(
+        "%d of %d problems have an answer, %.0f plans tried, %d with meshes of their own\n",
+        t.answered, i, t.plans, t.own);
+    assert_int_equal(t.wrong, 0);
+    assert_true(i < 30 || t.answered > i / 3);
+}
+
 static void must_be_same(const struct mixed_found *a, const struct mixed_found *b)
 {
     assert_int_equal(a->step, b->step);
@@ -517,9 +571,8 @@ static void cautions_are_asked_anew(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_memory_is_used),
-        cmocka_unit_test(best_equal_brute_force),
-        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(any_memory_is_used),       cmocka_unit_test(best_equal_brute_force),
+        cmocka_unit_test(rules_of_a_user_are_kept), cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(cautions_are_asked_anew),
     };
     asked = argc > 1;
