@@ -116,6 +116,9 @@ static bool add_group(struct answering *a, int g, struct totals *all)
 
 static void add_mixed(struct totals *all)
 {
+    int count = all->query->terms.rules.count;
+    for (int i = 0; i < count && all->mixed.refused; i++)
+        all->by_rule[i] += all->mixed.refused[all->several.rules->count - count + i];
     all->funnel.generated += all->mixed.generated;
     all->funnel.judged += all->mixed.judged;
     all->funnel.simulated += all->mixed.simulated;

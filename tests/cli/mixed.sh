@@ -45,3 +45,13 @@ grep '"step_s"\|_bytes"' "$SCRATCH/plan.json" | grep -v limit >"$SCRATCH/two"
 "$ASTRA" explain "$SCRATCH/plan.json" --cluster 8x8:H100 --format json |
     sed '/^  "gains": \[/,$d' | grep '"step_s"\|_bytes"' | grep -v limit | diff "$SCRATCH/two" - ||
     fault "two alike groups are not one"
+
+# A rule that acts on jobs of several types alone is not called idle.
+cat >"$SCRATCH/my.rules" <<END
+reject pp == 3 && micro_batch == 2
+reject pp == 3 && micro_batch == 5
+END
+"$ASTRA" search --model layers=9,hidden=2048,ffn=5632,heads=16,vocab=32000 --cluster 1x2:A100,1x1:H100 \
+    --global-batch 12 --seq-len 2048 --set tp=1 --rules "$SCRATCH/my.rules" --format json >"$SCRATCH/ruled.json"
+grep -q 'my.rules:2: this rule dropped nothing' "$SCRATCH/ruled.json" || fault "an idle rule is not noted"
+! grep -q 'my.rules:1: this rule' "$SCRATCH/ruled.json" || fault "a rule that dropped mixed plans is called idle"

@@ -236,6 +236,16 @@ static void copy_found(struct mixed *m, struct mixed_result *out)
             out->found[out->best++] = *list[i].mixed;
 }
 
+static bool *refused_rules(struct mixed *m)
+{
+    int count = m->query->rules->count;
+    bool *refused = arena_array(m->mem, (size_t)count + 1, sizeof *refused);
+    for (int w = 0; w < m->workers; w++)
+        for (int i = 0; i < count; i++)
+            refused[i] |= m->worker[w].counts.refused[i];
+    return refused;
+}
+
 static void fill_result(struct mixed *m, struct mixed_result *out)
 {
     *out = (struct mixed_result){.open_key = m->open.key};
@@ -249,6 +259,7 @@ static void fill_result(struct mixed *m, struct mixed_result *out)
         out->open_key = fmin(out->open_key, x->open_key);
     }
     out->left = (double)m->open.count;
+    out->refused = refused_rules(m);
     for (int i = 0; i < m->sets; i++)
         out->generated += m->set[i].space.size_from[0];
     copy_found(m, out);

@@ -57,6 +57,7 @@ struct mixed_result {
     double simulated;          /* splits run exactly */
     double unproven;           /* of these, given up at the limit of their search */
     double left;     /* structures that were not searched to their end, for want of time */
+    bool *refused;   /* [rules] whether it refused anything that was looked at */
     double open_key; /* no plan in them, or in what was given up, has a smaller objective; 0: not
                       * known, INFINITY: nothing is left */
 };

@@ -76,6 +76,9 @@ void mixed_worker_release(struct mixed_worker *);
 /* The walk of a set in this worker. */
 struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
 
+/* Notes that a rule of the query refused something. */
+void mixed_note_refused(struct mixed_worker *, const struct rule *);
+
 /* Fills st->bound. */
 void structure_bound(struct mixed_worker *, struct structure *);
 /* Searches it for what has a place among the results. */

@@ -17,8 +17,10 @@ static bool pp_allowed(struct mixed_cell *c, int option)
     walk_set(w, axis, option);
     for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
         if (w->plan->order[i]->depends >> PARAM_FIRST_PASS_TIMES == 0 &&
-            !walk_allows(w, w->plan->order[i]))
+            !walk_allows(w, w->plan->order[i])) {
+            mixed_note_refused(c->w, w->plan->order[i]);
             return false;
+        }
     return true;
 }
 
@@ -91,12 +93,15 @@ static bool rules_hold(struct mixed_cell *c, struct walk *w, uint64_t at, uint64
     int axes = w->space->axes;
     int first = c->st->per_type ? 0 : plan->first[axes - 1]; /* own values: all again */
     int end = plan->first[axes] + plan->pairs;
+    const struct rule *refused = NULL;
     bool allow = true;
     hold_pool(c, w, true);
     for (int i = first; i < end && allow; i++)
         if (plan->order[i]->depends & at && !(plan->order[i]->depends & open))
-            allow = walk_allows(w, plan->order[i]);
+            allow = walk_allows(w, refused = plan->order[i]);
     hold_pool(c, w, false);
+    if (!allow)
+        mixed_note_refused(c->w, refused);
     return allow;
 }
 
@@ -150,6 +155,12 @@ static const struct option_list *going_of(struct mixed_cell *c, const struct opt
     return out;
 }
 
+static void note_drops(struct mixed_cell *c, const struct option_list *l)
+{
+    for (int i = 0; i < l->drops; i++)
+        mixed_note_refused(c->w, l->drop[i].rule);
+}
+
 /* What the rules let pass, of the first type alone where types differ, and then with some number of
  * stages: a bound over what no pipeline can have (FSDP of parameters) would be of no use. */
 void cell_list_options(struct mixed_cell *c, const struct option_list **pass_times,
@@ -166,6 +177,8 @@ void cell_list_options(struct mixed_cell *c, const struct option_list **pass_tim
     *states = options_get(own ? &sw->per_type_states : &sw->states, &sw->walk);
     sw->walk = here;
     sw->walk.others = others;
+    note_drops(c, *pass_times);
+    note_drops(c, *states);
     *states = going_of(c, *states);
     if (!own) /* most of them are left out anyway: each mesh says itself what it recomputes */
         *pass_times = going_of(c, *pass_times);

@@ -163,7 +163,11 @@ void mixed_list_structures(struct mixed *m, const struct mixed_set *set, struct 
     }
     if (axis == set->space.first_part && (too_many_gpus(set, w) || gpus_missed(m, set, w)))
         return;
-    for (int i = 0; i < set->space.axis[axis].options && !mixed_stopped(m); i++)
-        if (!walk_bind(w, axis, i))
+    for (int i = 0; i < set->space.axis[axis].options && !mixed_stopped(m); i++) {
+        const struct rule *refused = walk_bind(w, axis, i);
+        if (refused)
+            mixed_note_refused(&m->worker[0], refused);
+        else
             mixed_list_structures(m, set, w, axis + 1, to);
+    }
 }

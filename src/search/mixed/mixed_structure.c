@@ -20,8 +20,10 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
     w->ceiling = INT64_MAX;
     w->counts.open_key = INFINITY;
     w->sets = count;
-    w->first_set = sets;
     arena_init(&w->keep);
+    w->counts.refused =
+        arena_array(&w->keep, (size_t)q->rules->count + 1, sizeof *w->counts.refused);
+    w->first_set = sets;
     arena_init(&w->scratch);
     arena_init(&w->problem);
     w->set = arena_array(&w->keep, (size_t)count, sizeof *w->set);
@@ -63,6 +65,11 @@ void mixed_worker_release(struct mixed_worker *w)
 struct walk *mixed_walk(struct mixed_worker *w, const struct mixed_set *set)
 {
     return &w->set[set - w->first_set].walk;
+}
+
+void mixed_note_refused(struct mixed_worker *w, const struct rule *r)
+{
+    w->counts.refused[r - w->query->rules->rule] = true;
 }
 
 bool structure_stopped(const struct mixed_cell *c)
