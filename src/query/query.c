@@ -334,7 +334,8 @@ static int power_of_two(double most)
 
 static double default_tokens(const struct query *q)
 {
-    return q->dataset || q->run.samples > 0 ? TUNING_TOKENS : DEFAULT_TOKENS;
+    bool tunes = q->dataset || q->run.samples > 0 || !model_trains_all(&q->model);
+    return tunes ? TUNING_TOKENS : DEFAULT_TOKENS;
 }
 
 /* A power of two: about 4 M tokens; on a small pool those of a minute, but a sequence for each GPU. */
@@ -535,7 +536,7 @@ static const char *if_default(const struct query *q, enum param p)
     bool batch = p == PARAM_global_batch && q->kind == QUERY_SEARCH;
     bool small = batch && 2.0 * query_global_batch(q) * query_seq_len(q) <= default_tokens(q);
     if (batch && !small && default_tokens(q) < DEFAULT_TOKENS)
-        return " (default: half a million tokens, as samples are few)";
+        return " (default: half a million tokens, as in fine-tuning)";
     return small ? " (default: steps of a minute at half of peak)" : " (default)";
 }
 
