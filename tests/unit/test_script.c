@@ -594,7 +594,7 @@ static void test_names(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        assert_true(words_most_values(table[i][1]) >= 0);
+        assert_true(words_most_values(table[i][1]) >= 0 || foreign_knows(table[i][1]));
         assert_true(i == 0 || strcmp(table[i - 1][0], table[i][0]) < 0);
     }
 }
