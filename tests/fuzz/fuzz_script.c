@@ -40,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ok) {
         launch_split(&l, &f, &mem);
         check(&f);
+        if (l.train && !launch_is_known(l.train))
+            abort();
     } else if (strncmp(err.text, "fuzz.sh:", 8) != 0) {
         abort();
     }

@@ -61,6 +61,37 @@ static const char *value_or(const struct launch *l, const char *flag, const char
     return value ? value : missing;
 }
 
+/* Of a flag's last mention, a word that the file alone does not tell; NULL = it tells all. */
+static const char *unknown_word(const struct launch *l, const char *flag)
+{
+    const char *unknown = NULL;
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text, *sign = strchr(w, '=');
+        if (!launch_names_flag(w, flag))
+            continue;
+        unknown = sign && !launch_is_known(sign) ? sign + 1 : NULL;
+        for (int k = i + 1; !unknown && k < l->count && !words_is_flag(l->word[k].text); k++)
+            if (!launch_is_known(l->word[k].text))
+                unknown = l->word[k].text;
+    }
+    return unknown;
+}
+
+static const char *refused_unknown(const struct launch *l, struct arena *mem)
+{
+    static const char *const FLAGS[] = {"--lora-rank", "--lora-dropout", "--target-modules"};
+    const char *word = NULL, *flag = NULL;
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS && !word; i++)
+        word = unknown_word(l, flag = FLAGS[i]);
+    if (!word)
+        return NULL;
+    const struct launch_unknown *u = launch_unknown_of(l, word);
+    return arena_format(mem, "%s is %s, %s: %s", flag, launch_text(l, word, mem),
+                        u ? u->why : "which is not known",
+                        u && u->name ? arena_format(mem, "give --env %s=VALUE", u->name)
+                                     : "write the value in its place");
+}
+
 /* Why its adapters are not planned; NULL = they are. */
 static const char *refused(const struct launch *l, struct arena *mem)
 {
@@ -76,7 +107,7 @@ static const char *refused(const struct launch *l, struct arena *mem)
                                 "%s: what it trains beside the usual adapters is not planned: "
                                 "without this flag they are",
                                 OTHERS[i]);
-    return NULL;
+    return refused_unknown(l, mem);
 }
 
 const char *launch_take_adapters(struct launch *l, struct arena *mem)
