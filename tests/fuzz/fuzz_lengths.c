@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_sequences(const struct lengths *l, struct arena *mem)
 {
     struct dataset d;
-    dataset_make(l, l->of[0] % 2, PADDING_LONGEST, 4096, mem, &d);
+    dataset_make(l, l->of[0] % 2, PADDING_LONGEST, 128, mem, &d);
     struct sequence_work w = dataset_work(&d, 3, 2);
     assert(w.rows > 0 && w.segment > 0 && w.segment < 1.01 && d.tokens > 0 && d.tokens <= 1);
 }
