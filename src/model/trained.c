@@ -185,20 +185,10 @@ static bool read_rank(struct train_words *t, const char *value, struct error *er
     return true;
 }
 
-/* Whether a blank-separated list has the word. */
-static bool lists(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == 0 || at[n] == ' '))
-            return true;
-    return false;
-}
-
 static bool foreign_target(const char *word, struct error *err)
 {
     for (int i = 0; i < TARGETS; i++)
-        if (lists(TARGET_INFO[i].others, word))
+        if (is_one_of(word, TARGET_INFO[i].others))
             return fail(err, ERROR_INPUT,
                         "targets has '%s', Hugging Face's name of a part of what is one matrix in "
                         "Megatron: %s",
