@@ -376,15 +376,8 @@ bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *
     const char *name = option(l, "--recipe", "--recipe"), *stem = NULL;
     if (!name)
         name = stem = option(l, "-mr", "--model_recipe_name");
-    if (!launch_is_known(name)) {
-        const struct launch_unknown *u = launch_unknown_of(l, name);
-        return refuse(l,
-                      arena_format(mem, "the recipe is %s, %s%s%s", launch_text(l, name, mem),
-                                   u ? u->why : "which is not known",
-                                   u && u->name ? ": give --env " : "",
-                                   u && u->name ? arena_format(mem, "%s=VALUE", u->name) : ""),
-                      err);
-    }
+    if (!launch_is_known(name))
+        return refuse(l, launch_asks(l, "the recipe", name, mem), err);
     if (trains_adapters(l, name, "dora"))
         return refuse(l, "adapters of DoRA are not planned: those of LoRA are (lora)", err);
     const struct bridge_recipe *r = stem ? find_tuned(l, stem, mem) : find(name, mem);
@@ -394,6 +387,11 @@ bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *
         return refuse(
             l, "adapters (LoRA) are planned from a recipe with them: name its ..._peft_config",
             err);
+    const char *unknown = l->train ? strchr(l->train, LAUNCH_MARK) : NULL;
+    if (unknown) {
+        const char *value = arena_copy(mem, unknown, strcspn(unknown, ","));
+        return refuse(l, launch_asks(l, "a value of peft", value, mem), err);
+    }
     int64_t batch = stem ? batch_of(l, r) : r->batch;
     note(l, r, batch, mem);
     add_recipe(l, r, batch, list, mem);

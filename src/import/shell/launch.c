@@ -47,6 +47,16 @@ const char *launch_text(const struct launch *l, const char *word, struct arena *
     return str_keep(&s, mem);
 }
 
+const char *launch_asks(const struct launch *l, const char *what, const char *word,
+                        struct arena *mem)
+{
+    const struct launch_unknown *u = launch_unknown_of(l, word);
+    return arena_format(mem, "%s is %s, %s: %s", what, launch_text(l, word, mem),
+                        u ? u->why : "which is not known",
+                        u && u->name ? arena_format(mem, "give --env %s=VALUE", u->name)
+                                     : "write the value in its place");
+}
+
 /* The line of the first flag that a text names; 0 = of none. */
 static int line_named(const struct launch_flags *f, const char *text)
 {

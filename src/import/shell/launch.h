@@ -73,6 +73,8 @@ struct launch {
 bool launch_is_known(const char *word);
 /* For people: marks are replaced by what stands in the file. */
 const char *launch_text(const struct launch *, const char *word, struct arena *);
+/* Of a word that is not known, "WHAT is $TP, which is not set: give --env TP=VALUE". */
+const char *launch_asks(const struct launch *, const char *what, const char *word, struct arena *);
 
 /* The first unknown part of a word; NULL = there is none. */
 const struct launch_unknown *launch_unknown_of(const struct launch *, const char *word);

@@ -83,13 +83,7 @@ static const char *refused_unknown(const struct launch *l, struct arena *mem)
     const char *word = NULL, *flag = NULL;
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS && !word; i++)
         word = unknown_word(l, flag = FLAGS[i]);
-    if (!word)
-        return NULL;
-    const struct launch_unknown *u = launch_unknown_of(l, word);
-    return arena_format(mem, "%s is %s, %s: %s", flag, launch_text(l, word, mem),
-                        u ? u->why : "which is not known",
-                        u && u->name ? arena_format(mem, "give --env %s=VALUE", u->name)
-                                     : "write the value in its place");
+    return word ? launch_asks(l, flag, word, mem) : NULL;
 }
 
 /* Why its adapters are not planned; NULL = they are. */
