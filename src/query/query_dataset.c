@@ -21,9 +21,19 @@ static bool has_lengths(const struct query *q)
     return q->given->dataset.lengths.count > 0;
 }
 
+/* What is asked for, otherwise what the file says. */
 static bool is_packed(const struct query *q)
 {
-    return q->given->dataset.packing;
+    const struct options *o = q->given;
+    bool says = q->flags && q->flags->filling == FILLING_PACKED && !o->times[OPTION_padding];
+    return o->times[OPTION_packing] ? o->dataset.packing : says;
+}
+
+static double epochs_of(const struct query *q)
+{
+    const struct options *o = q->given;
+    bool says = q->flags && q->flags->epochs > 0 && !o->times[OPTION_epochs];
+    return says ? q->flags->epochs : o->dataset.epochs;
 }
 
 /* Options that say nothing without another one. */
@@ -59,7 +69,7 @@ static void set_run(struct query *q)
     q->run.epoch = o->run.samples > 0 ? o->run.samples : o->dataset.lengths.samples;
     if (q->run.epoch <= 0 || o->run.tokens > 0)
         return;
-    q->run.samples = q->run.epoch * o->dataset.epochs;
+    q->run.samples = q->run.epoch * epochs_of(q);
     q->run.tokens = q->run.samples / one.samples * one.tokens;
 }
 
@@ -71,7 +81,7 @@ bool query_set_dataset(struct query *q, struct arena *mem, struct error *err)
         return false;
     if (has_lengths(q) && !(q->dataset && q->dataset->seq_len == seq_len)) {
         struct dataset *d = arena_alloc(mem, sizeof *d);
-        dataset_make(&o->lengths, o->packing, (enum padding)o->padding, seq_len, mem, d);
+        dataset_make(&o->lengths, is_packed(q), (enum padding)o->padding, seq_len, mem, d);
         q->dataset = d;
     }
     set_run(q);

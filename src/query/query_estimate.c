@@ -192,6 +192,19 @@ static void lift_reasons(const struct query *q, struct flags_result *f)
     f->reasons.count = kept;
 }
 
+/* What is planned where samples have lengths that nobody says. */
+static const char *unknown_lengths(const struct flags_result *f)
+{
+    static const char *const TEXTS[] = {
+        [FILLING_PADDED] =
+            "every sample is planned as long as the sequence: shorter ones take less "
+            "(--lengths says how long they are, as in --lengths uniform:512..4096)",
+        [FILLING_PACKED] = "samples are packed: sequences are planned full, as packs nearly are, "
+                           "and attention over all of them, which takes less within each sample "
+                           "(--lengths says how long they are, as in --lengths uniform:512..4096)"};
+    return TEXTS[f->filling];
+}
+
 /* The model and the stack are those of the flags, where there are any. */
 bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
 {
@@ -218,6 +231,8 @@ bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
                               "parallelism and batch do not go into the %lld of the cluster",
                               world == 1 ? "GPU" : arena_format(mem, "%lld GPUs", (long long)world),
                               (long long)most));
+    if (o->dataset.lengths.count == 0 && f->filling != FILLING_UNSAID)
+        add_text(&f->notes, unknown_lengths(f));
     q->flags = f;
     lift_reasons(q, f);
     q->model = f->model;

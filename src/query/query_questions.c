@@ -376,6 +376,8 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
     assume_sequence(o, f);
     f->model_named = o->imported->named_model != NULL;
     f->accumulation = o->imported->launch.accumulation;
+    f->filling = o->imported->launch.filling ? o->imported->launch.filling : f->filling;
+    f->epochs = o->imported->launch.epochs > 0 ? o->imported->launch.epochs : f->epochs;
     if (o->imported->named_model && o->has_model)
         flags_assume(f, (struct flags_assumption){"model", o->imported->named_preset, "--model",
                                                   o->imported->named_model, 0.01});

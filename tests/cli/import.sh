@@ -223,3 +223,30 @@ done <<'END'
 24|mpiexec -n 24 python
 32|msrun --worker_num=32 --local_worker_num=8
 END
+
+# What a fine-tuning does with its samples is the script's, unless it is asked otherwise; how long they are is asked for.
+swift=tests/golden/files/swift_lora.sh
+sed 's/num_train_epochs 1/num_train_epochs 3/' "$swift" >"$SCRATCH/swift.sh"
+samples_of() { "$ASTRA" estimate "$SCRATCH/swift.sh" --gpu H100 "$@" >"$SCRATCH/out"; }
+samples_of
+grep -q -e '- samples are packed: sequences are planned full' "$SCRATCH/out"
+samples_of --lengths uniform:512..4096 --samples 50K
+grep -q 'sequence 4096, .* (uniform:512..4096) packed by 1.7' "$SCRATCH/out"
+[ "$(grep -c 'sequences are planned full' "$SCRATCH/out")" -eq 0 ]
+cp "$SCRATCH/out" "$SCRATCH/three"
+samples_of --lengths uniform:512..4096 --samples 50K --packing on --epochs 3
+cmp -s "$SCRATCH/three" "$SCRATCH/out"
+samples_of --lengths uniform:512..4096 --samples 50K --epochs 1
+! cmp -s "$SCRATCH/three" "$SCRATCH/out" || { echo "--epochs does not win over the script"; exit 1; }
+samples_of --lengths uniform:512..4096 --packing off
+grep -q 'padded to the longest of a micro-batch' "$SCRATCH/out"
+samples_of --lengths uniform:512..4096 --padding seq-len
+grep -q 'padded to the sequence' "$SCRATCH/out"
+sed '/--packing true/d' "$SCRATCH/swift.sh" >"$SCRATCH/padded.sh"
+"$ASTRA" estimate "$SCRATCH/padded.sh" --gpu H100 >"$SCRATCH/out"
+grep -q -e '- every sample is planned as long as the sequence' "$SCRATCH/out"
+{ cat tests/bad/files/hf/llama_factory.yaml; echo 'num_train_epochs: 3.0'; } >"$SCRATCH/factory.yaml"
+"$ASTRA" estimate "$SCRATCH/factory.yaml" --cluster 1x8:H100 --lengths 800 --samples 10K >"$SCRATCH/three"
+grep -q 'sequence 2048, .* (800) packed by 2 ' "$SCRATCH/three"
+"$ASTRA" estimate "$SCRATCH/factory.yaml" --cluster 1x8:H100 --lengths 800 --samples 10K --packing on --epochs 3 >"$SCRATCH/out"
+cmp -s "$SCRATCH/three" "$SCRATCH/out"

@@ -135,9 +135,10 @@ static void set_layers(const struct hf_job *j, struct flags_result *r)
                        : ATTENTION_AUTO;
     if (is_text(j, HF_loss, "chunked_nll"))
         note(r, "loss_type chunked_nll: planned with whole logits, which need more memory");
-    if (!j->number[HF_packing])
-        note(r, "sequences are planned at their full length: without packing short ones are "
-                "padded, or take less time");
+    double n;
+    r->filling = j->number[HF_packing] ? FILLING_PACKED : FILLING_PADDED;
+    if (j->text[HF_epochs] && parse_real(j->text[HF_epochs], &n) && n > 0 && n <= 1e6)
+        r->epochs = n;
 }
 
 static bool set_batch(const struct hf_job *j, struct flags_result *r, struct error *err)
@@ -219,7 +220,7 @@ static void note_unread(const struct hf_job *j, struct flags_result *r)
 {
     static const char HARMLESS[] =
         " stage output_dir dataset_name dataset learning_rate lr_scheduler_type warmup_ratio "
-        "warmup_steps num_train_epochs max_steps logging_steps save_steps save_strategy seed "
+        "warmup_steps max_steps logging_steps save_steps save_strategy seed "
         "dynamo_backend fsdp_auto_wrap_policy fsdp_state_dict_type "
         "fsdp_transformer_layer_cls_to_wrap "
         "fsdp_cpu_ram_efficient_loading fsdp_use_orig_params packing_strategy optim report_to "

@@ -40,6 +40,9 @@ struct flags_assumption {
 
 enum { FLAGS_MAX_ASSUMPTIONS = 5 };
 
+/* What a fine-tuning does with samples that are shorter than its sequence; their lengths stand nowhere. */
+enum sample_filling { FILLING_UNSAID, FILLING_PADDED, FILLING_PACKED };
+
 struct flags_result {
     bool has_model;     /* --num-layers, --hidden-size and --num-attention-heads are there */
     bool model_named;   /* a file names the model: what its flags say of it wins over the preset */
@@ -63,6 +66,8 @@ struct flags_result {
     struct run_switches switches;
     int64_t train_iters, train_samples; /* 0 = not there */
     int64_t accumulation; /* micro-batches of a step that a file says; 0 = it does not */
+    enum sample_filling filling;
+    double epochs; /* of a dataset; 0 = not said */
 
     struct flags_texts reasons; /* why Megatron would refuse the plan */
     struct flags_texts notes;   /* "--flag: what is planned instead" */

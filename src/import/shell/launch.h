@@ -62,7 +62,9 @@ struct launch {
     int64_t gpus;                      /* 0 = not known */
     int64_t said_nodes, said_per_node; /* where the number of GPUs is not known: what is; 0 = not */
     int64_t accumulation;              /* micro-batches of a step; 0 = not said */
-    int64_t segment;                   /* nodes that lie together; 0 = not said */
+    enum sample_filling filling;
+    double epochs;   /* of a dataset; 0 = not said */
+    int64_t segment; /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
     int arguments;               /* how many the script takes that are not given */
     const char *const *argument; /* the variable that each is put into; NULL = none */

@@ -187,16 +187,17 @@ static void add_rlhf(struct translation *t, struct launch *l)
 }
 
 /* ms-swift: samples are as long as they are, unless they are packed to one length. */
-static void note_lengths(struct launch *l)
+static void take_samples(struct launch *l)
 {
     const char *packing = launch_value(l, "--packing");
-    if (!l->program || strcmp(l->program, "megatron") != 0 || !launch_mentions(l, "--max_length"))
+    const char *epochs = launch_value(l, "--num-train-epochs");
+    double n;
+    if (!l->program || strcmp(l->program, "megatron") != 0)
         return;
-    launch_note(l, packing && is_one_of(packing, "true True")
-                       ? "ms-swift: samples are packed to --max_length; attention is planned over "
-                         "all of it, and takes less within each"
-                       : "ms-swift: every sample is planned with --max_length tokens, shorter ones "
-                         "take less");
+    if (epochs && parse_real(epochs, &n) && n > 0 && n <= 1e6)
+        l->epochs = n;
+    if (launch_mentions(l, "--max-length"))
+        l->filling = packing && is_one_of(packing, "true True") ? FILLING_PACKED : FILLING_PADDED;
 }
 
 /* Pai-Megatron-Patch: samples have a length of their own in fine-tuning (megatron_patch/data/json_sft.py) and in the
@@ -220,7 +221,7 @@ static void add_padding(struct translation *t, struct launch *l)
 
 void translation_defaults(struct translation *t, struct launch *l)
 {
-    note_lengths(l);
+    take_samples(l);
     add_defaults(t);
     add_primus(t, l);
     add_rollout(t, l);

@@ -19,5 +19,4 @@ launch script, program megatron, line 2, 8 GPUs (1 x 8)
 --recompute-method uniform
 --recompute-num-layers 1
 --lr 1e-5
-note: ms-swift: every sample is planned with --max_length tokens, shorter ones take less
-note: left out, no effect on time or memory: --model, --dataset, --num_train_epochs, --output_dir
+note: left out, no effect on time or memory: --model, --dataset, --output_dir

@@ -24,5 +24,3 @@ launch script, program megatron, line 2, 8 GPUs (1 x 8)
 --seq-length 4096
 --num-virtual-stages-per-pipeline-rank 1
 --bf16
-note: ms-swift: samples are packed to --max_length; attention is planned over all of it, and takes less within each
-note: left out, no effect on time or memory: --packing

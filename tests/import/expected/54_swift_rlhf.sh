@@ -17,7 +17,6 @@ launch script, program megatron, line 3, 16 GPUs (2 x 8)
 --global-batch-size 64
 --micro-batch-size 2
 --global-batch-size 128
-note: ms-swift: every sample is planned with --max_length tokens, shorter ones take less
 note: a sample is two sequences, the chosen and the rejected one: twice the batch and micro-batch are planned
 note: line 5: --rlhf-type: only training is planned: generation, reference and reward models are left out
 note: left out, no effect on time or memory: --model, --tuner-type, --dataset, --num-labels, --output_dir
