@@ -55,3 +55,13 @@ END
     --global-batch 12 --seq-len 2048 --set tp=1 --rules "$SCRATCH/my.rules" --format json >"$SCRATCH/ruled.json"
 grep -q 'my.rules:2: this rule dropped nothing' "$SCRATCH/ruled.json" || fault "an idle rule is not noted"
 ! grep -q 'my.rules:1: this rule' "$SCRATCH/ruled.json" || fault "a rule that dropped mixed plans is called idle"
+
+# Block recompute of more layers than a stage has is left to uniform, but where rules refuse that.
+cat >"$SCRATCH/uniform.rules" <<END
+reject recompute_method == uniform && pp == 3
+reject recompute_method == block && recompute_layers == 1
+reject pp == 1
+END
+"$ASTRA" search --model layers=12,hidden=2048,ffn=5632,heads=16,vocab=1024 --cluster 1x1:A100,2x1:H100 \
+    --global-batch 24 --seq-len 2048 --set tp=1,vpp=1 --set recompute=full --set recompute_layers=1,11 \
+    --rules "$SCRATCH/uniform.rules" --resolution 0 --top 1 | grep -q '^Run tp 1, pp 3' || fault "the best is lost"

@@ -269,12 +269,13 @@ static bool keeps_too_much(const struct strategy *s, int least_layers)
 
 /* More layers again than any stage has are all of them: uniform recompute, where that may be
  * used. */
-static bool again_in_vain(const struct mixed_cell *c)
+static bool again_in_vain(struct mixed_cell *c)
 {
     int most = 0;
     for (int g = 0; g < c->set->groups; g++)
         most = c->longest[g] > most ? c->longest[g] : most;
-    return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
+    return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most &&
+           cell_uniform_goes(c);
 }
 
 /* Those given, which are sorted by their number of stages. */

@@ -155,6 +155,24 @@ static const struct option_list *going_of(struct mixed_cell *c, const struct opt
     return out;
 }
 
+bool cell_uniform_goes(struct mixed_cell *c)
+{
+    const uint64_t at = 1ull << PARAM_recompute_method | 1ull << PARAM_recompute_layers;
+    struct walk *w = mixed_walk(c->w, c->set);
+    struct strategy kept = c->s;
+    bool goes = true;
+    c->s.recompute_method = METHOD_UNIFORM;
+    c->s.recompute_layers = 1;
+    for (int i = 0; i < c->pps * c->states && goes; i++) {
+        c->s.pp = c->pp[i / c->states].pp;
+        option_take(c->state_list, i % c->states, &c->s);
+        put_values(c, w, 0, PARAMS);
+        goes = rules_hold(c, w, at, 0);
+    }
+    c->s = kept;
+    return goes;
+}
+
 static void note_drops(struct mixed_cell *c, const struct option_list *l)
 {
     for (int i = 0; i < l->drops; i++)

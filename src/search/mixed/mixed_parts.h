@@ -188,6 +188,8 @@ void cell_list_options(struct mixed_cell *, const struct option_list **pass_time
                        const struct option_list **states);
 /* Rules on the number of stages, and those on pass times and state at once. */
 bool cell_rules_allow(struct mixed_cell *);
+/* Whether recompute of all layers goes with every number of stages and state that there is. */
+bool cell_uniform_goes(struct mixed_cell *);
 /* Whether a caution holds on some type, whatever stages, pass times and state are. */
 bool cell_cautioned(struct mixed_cell *);
 
