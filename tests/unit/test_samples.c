@@ -12,30 +12,9 @@
 
 #include <cmocka.h>
 
-#include "must.h"
+#include "asked_plan.h"
 
-static void near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance * fabs(want)))
-        fail_msg("%.17g, expected %.17g", got, want);
-}
-
-/* An estimate with these options, name and value in turns; NULL ends. */
-static struct plan estimate(struct asked *a, const char *const *given)
-{
-    struct estimate_query e;
-    struct error err = {0};
-    struct plan p;
-    asked_init(a);
-    for (; *given; given += 2)
-        must(asked_set(a, given[0], given[1], &err), &err);
-    must(asked_estimate(a, &e, &err), &err);
-    plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &p);
-    assert_true(p.computed);
-    return p;
-}
-
-#define ESTIMATE(a, ...) estimate(a, (const char *const[]){__VA_ARGS__, NULL})
+#define ESTIMATE(a, ...) asked_plan(a, (const char *const[]){__VA_ARGS__, NULL})
 #define LLAMA "model", "llama3-8b", "cluster", "2x8:H100", "seq-len", "8192", "global-batch", "64"
 #define MIXTRAL                                                                                    \
     "model", "mixtral-8x7b", "cluster", "4x8:H100", "seq-len", "8192", "global-batch", "64",       \

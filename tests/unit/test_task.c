@@ -11,30 +11,9 @@
 
 #include <cmocka.h>
 
-#include "must.h"
+#include "asked_plan.h"
 
-static void near(double got, double want, double tolerance)
-{
-    if (!(fabs(got - want) <= tolerance * fabs(want)))
-        fail_msg("%.17g, expected %.17g", got, want);
-}
-
-/* An estimate with these options, name and value in turns; NULL ends. */
-static struct plan estimate(struct asked *a, const char *const *given)
-{
-    struct estimate_query e;
-    struct error err = {0};
-    struct plan p;
-    asked_init(a);
-    for (; *given; given += 2)
-        must(asked_set(a, given[0], given[1], &err), &err);
-    must(asked_estimate(a, &e, &err), &err);
-    plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &p);
-    assert_true(p.computed);
-    return p;
-}
-
-#define ESTIMATE(a, ...) estimate(a, (const char *const[]){LLAMA, __VA_ARGS__, NULL})
+#define ESTIMATE(a, ...) asked_plan(a, (const char *const[]){LLAMA, __VA_ARGS__, NULL})
 #define LLAMA                                                                                      \
     "model", "llama3-8b", "cluster", "1x8:H100", "seq-len", "4096", "global-batch", "32", "set",   \
         "tp=2", "set", "dist_opt=on"
