@@ -1,5 +1,6 @@
 /* Plans of transformers' layers as the words that start them: accelerate's launcher, and TRL's script for
- * fine-tuning with Trainer's own arguments. What is predicted is said: sequences are full, packed or padded, the loss takes whole logits, gradients of every micro-batch are reduced. */
+ * fine-tuning with Trainer's own arguments. What is predicted is said: sequences are full, packed or
+ * padded, the loss takes whole logits, gradients of every micro-batch are reduced. */
 #include "export/hf_flags.h"
 
 #include "base/arena.h"
@@ -67,7 +68,8 @@ static struct json *enabled(void)
     return o;
 }
 
-struct json *export_deepspeed(const struct strategy *s)
+/* DeepSpeed's configuration, to be released. */
+static struct json *deepspeed_of(const struct strategy *s)
 {
     static const char *const AUTO[] = {"train_batch_size", "gradient_clipping"};
     struct json *o = json_new_object(), *zero = json_new_object();
@@ -96,7 +98,7 @@ struct json *export_deepspeed(const struct strategy *s)
 
 static void add_deepspeed(struct writer *w)
 {
-    struct json *o = export_deepspeed(w->strategy);
+    struct json *o = deepspeed_of(w->strategy);
     struct str text = {0};
     json_dump_line(o, &text);
     json_release(o);

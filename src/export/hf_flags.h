@@ -6,7 +6,6 @@
 
 struct arena;
 struct dataset;
-struct json;
 struct model;
 struct strategy;
 
@@ -16,5 +15,3 @@ void export_hf_flags(const struct model *, const struct strategy *, const struct
                      int64_t nodes, struct arena *, const char ***words, size_t *count);
 /* Environment variables that it counts on. */
 void export_hf_env(struct arena *, const char ***env, size_t *count);
-/* DeepSpeed's configuration of a plan of ZeRO, to be released. */
-struct json *export_deepspeed(const struct strategy *);
